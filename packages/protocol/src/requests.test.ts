@@ -133,3 +133,7 @@ test('a secret needs name and value; its value cannot be updated', () => {
     { code: 'unrecognized_keys', keys: ['value'] },
   ])
 })
+
+test.each(['other', 'toString', 'id'])('an update of a secret ignores the unknown member %s', (name) => {
+  expect(UpdateSecretRequest.parse({ name: 'A', [name]: 1 })).toEqual({ name: 'A', description: null })
+})

@@ -1,5 +1,6 @@
 /** Secrets as records. Source: interface.md, SecretRegistry, Custom secret records; agent-server-wire.md 5.12. */
 import { z } from 'zod'
+import { isRecord } from './is-record.ts'
 import { secretText, text, valueError } from './lax-text.ts'
 import { kindUnion, textOr } from './unions.ts'
 import { LIST_LIMITS, map } from './lists.ts'
@@ -87,11 +88,17 @@ export const CreateSecretRequest = z.object({
 })
 export type CreateSecretRequest = z.infer<typeof CreateSecretRequest>
 
-export const UpdateSecretRequest = z.strictObject({
+const SecretUpdate = z.strictObject({
   name: SecretName,
   description: z.string().nullable().default(null),
 })
-/** The value cannot be sent: any other member is refused. */
+/** Unknown members are ignored, but a value is refused: it would be lost. */
+export const UpdateSecretRequest = z.preprocess((value) => {
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).filter(([name]) => name === 'value' || Object.hasOwn(SecretUpdate.shape, name)),
+  )
+}, SecretUpdate) as unknown as typeof SecretUpdate
 export type UpdateSecretRequest = z.infer<typeof UpdateSecretRequest>
 
 /** A secret in the agent-server API. The rule for its name is checked separately: the refusal is one sentence. */
