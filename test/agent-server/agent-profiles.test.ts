@@ -31,8 +31,9 @@ test('the first list of agent profiles creates a default profile that can be lau
         mcp_server_refs: null,
       },
     ],
-    active_agent_profile_id: null,
+    active_agent_profile_id: body.profiles[0].id,
   })
+  expect((await server.call('GET', '/api/settings')).body.active_agent_profile_id).toBe(body.profiles[0].id)
   expect((await server.call('POST', `${PATH}/default/materialize`)).body).toMatchObject({ valid: true, errors: [] })
   const made = await start({ agent_profile_id: body.profiles[0].id })
   expect(made.status).toBe(201)
@@ -40,6 +41,63 @@ test('the first list of agent profiles creates a default profile that can be lau
     agent: { kind: 'Agent', llm: { model: 'scripted/none' } },
     launched_agent_profile: { agent_profile_id: body.profiles[0].id, revision: 0 },
   })
+})
+
+test.each([
+  [
+    'the native agent',
+    {
+      enable_sub_agents: true,
+      enable_switch_llm_tool: false,
+      tool_concurrency_limit: 3,
+      agent_context: { system_message_suffix: 'Be brief.', disabled_skills: ['release'] },
+      condenser: { max_size: 50 },
+      verification: { critic_enabled: true, critic_api_key: 'sk-critic' },
+    },
+    {
+      agent_kind: 'openhands',
+      schema_version: 2,
+      enable_sub_agents: true,
+      enable_switch_llm_tool: false,
+      tool_concurrency_limit: 3,
+      system_message_suffix: 'Be brief.',
+      disabled_skills: ['release'],
+      condenser: { max_size: 50 },
+      verification: { critic_enabled: true },
+    },
+  ],
+  [
+    'an ACP agent',
+    {
+      agent_kind: 'acp',
+      acp_server: 'codex',
+      acp_command: ['codex', 'a b', "it's"],
+      acp_args: ['--fast'],
+      acp_model: 'gpt-5.5',
+      acp_prompt_timeout: 60,
+    },
+    {
+      agent_kind: 'acp',
+      schema_version: 2,
+      acp_server: 'codex',
+      acp_args: ['--fast'],
+      acp_model: 'gpt-5.5',
+      acp_prompt_timeout: 60,
+    },
+  ],
+])('the first agent profile has the settings of %s, without secrets', async (_, agent_settings_diff, expected) => {
+  expect((await server.call('PATCH', '/api/settings', { agent_settings_diff })).status).toBe(200)
+  await server.call('GET', PATH)
+  const first = await profile('default')
+  expect(first).toMatchObject(expected)
+  expect(JSON.stringify(first)).not.toContain('sk-critic')
+  if (expected.agent_kind === 'acp') expect(first.acp_command).toBe(String.raw`'codex' 'a b' 'it'\''s'`)
+})
+
+test('the id of an active agent profile that does not exist stays, and no profile is created', async () => {
+  const active_agent_profile_id = crypto.randomUUID()
+  await server.call('PATCH', '/api/settings', { active_agent_profile_id })
+  expect((await server.call('GET', PATH)).body).toEqual({ profiles: [], active_agent_profile_id })
 })
 
 test('saving an agent profile keeps its id and increments its revision, as renaming does', async () => {

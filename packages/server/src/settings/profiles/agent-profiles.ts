@@ -1,7 +1,8 @@
 /** Named agent configurations without secrets, with revisions. Sources: agent-server-wire.md 1.12; agent-core.md 12.6. */
 import { randomUUID } from 'node:crypto'
 import {
-  AgentProfile,
+  ACPAgentProfile,
+  type AgentProfile,
   type AgentProfileDiagnostics,
   type AgentProfileInfo,
   type AgentSettings,
@@ -9,18 +10,20 @@ import {
   type LaunchedAgentProfile,
   LLM,
   MCPServers,
+  OpenHandsAgentProfile,
   ParleyError,
 } from '@parley/protocol'
+import { shellQuote } from '../../lib/index.ts'
 import type { DocumentEdit, DocumentStore } from '../../storage/index.ts'
 import { modelOf, type ServerModel } from '../conversation-defaults.ts'
 import { isObject } from '../merge.ts'
 import type { FindLlm, UserSettings } from '../settings.ts'
-import type { Stored } from '../stored.ts'
+import { type Stored, wholeAgent } from '../stored.ts'
 import { AGENT_PROFILES, expectRoom, MAX_PROFILES, noProfile, readAgentProfile } from './documents.ts'
 import { resolveProfile, type Resolved } from './resolve-profile.ts'
 
 export interface AgentProfiles {
-  /** Sorted by name. The first call for a user without profiles creates the profile `default`. */
+  /** Sorted by name. The first call for a user without profiles creates the active profile `default` from the settings. */
   list(user: string): Promise<{ profiles: AgentProfileInfo[]; active_agent_profile_id: string | null }>
   /** @throws ParleyError `not_found`. */
   get(user: string, name: string): Promise<AgentProfile>
@@ -63,14 +66,18 @@ class StoredAgentProfiles implements AgentProfiles {
   async #readAll(user: string): Promise<AgentProfile[]> {
     const rows = await this.#deps.documents.list(user, AGENT_PROFILES)
     if (rows.length > 0) return rows.map(readAgentProfile)
-    const { active_profile } = await this.#deps.settings.current(user)
-    return this.#deps.documents.edit(user, (edit) => {
-      if (edit.list(AGENT_PROFILES).length === 0) {
-        const fields = { llm_profile_ref: active_profile ?? DEFAULT_NAME, agent_kind: 'openhands' }
-        put(edit, AgentProfile.parse({ ...fields, id: randomUUID(), name: DEFAULT_NAME }))
-      }
+    const stored = await this.#deps.settings.current(user)
+    // The id of a profile that was deleted stays, so that its user sees that a choice is missing.
+    if (stored.active_agent_profile_id !== null) return []
+    const first = seed(stored)
+    const all = await this.#deps.documents.edit(user, (edit) => {
+      if (edit.list(AGENT_PROFILES).length === 0) put(edit, first)
       return edit.list(AGENT_PROFILES).map(readAgentProfile)
     })
+    // Another request may have stored its own first profile meanwhile.
+    if (all.some(({ id }) => id === first.id))
+      await this.#deps.settings.activate(user, { active_agent_profile_id: first.id })
+    return all
   }
 
   async get(user: string, name: string): Promise<AgentProfile> {
@@ -171,6 +178,35 @@ class StoredAgentProfiles implements AgentProfiles {
     const details = dangling_mcp_server_refs.length > 0 ? { dangling_mcp_server_refs } : {}
     throw invalidInput(`Agent profile '${profile.name}': ${errors.join('; ')}`, ['agent_profile_id'], { details })
   }
+}
+
+/** The first profile of a user: the agent of the settings, without its secrets. */
+function seed(stored: Stored): AgentProfile {
+  const identity = { id: randomUUID(), name: DEFAULT_NAME }
+  const settings = wholeAgent(stored)
+  if (settings.agent_kind === 'acp') {
+    const { acp_command, acp_args, ...acp } = settings
+    const members = Object.entries(acp).filter(([name]) => Object.hasOwn(ACPAgentProfile.shape, name))
+    return ACPAgentProfile.parse({
+      ...Object.fromEntries(members),
+      ...identity,
+      schema_version: undefined,
+      acp_command: acp_command.length === 0 ? null : acp_command.map(shellQuote).join(' '),
+      acp_args: acp_args.length === 0 ? null : acp_args,
+    })
+  }
+  const { verification, agent_context, ...native } = settings
+  const { critic_api_key: _key, ...shown } = verification
+  const members = Object.entries(native).filter(([name]) => Object.hasOwn(OpenHandsAgentProfile.shape, name))
+  return OpenHandsAgentProfile.parse({
+    ...Object.fromEntries(members),
+    ...identity,
+    schema_version: undefined,
+    llm_profile_ref: stored.active_profile ?? DEFAULT_NAME,
+    verification: shown,
+    system_message_suffix: agent_context.system_message_suffix,
+    disabled_skills: agent_context.disabled_skills,
+  })
 }
 
 const put = (edit: DocumentEdit, profile: AgentProfile) =>
