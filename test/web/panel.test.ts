@@ -1,5 +1,6 @@
 /** The panel beside a conversation: its tabs, its width, its place in the address and its form on a narrow screen. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../../packages/server/testing/until.ts'
 import { axeViolations } from './axe.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
 import { say, startConversation, startTalk, type Talk } from './talk.ts'
@@ -45,18 +46,18 @@ describe.skipIf(CHROMIUM === undefined)('the panel of a conversation', { timeout
     await splitter.focus()
     const first = await widthOf()
     await page.keyboard.press('ArrowLeft')
-    await expect.poll(widthOf).toBe(first + 24)
+    await until(async () => (await widthOf()) === first + 24)
     await page.keyboard.press('Home')
-    await expect.poll(widthOf).toBe(320)
+    await until(async () => (await widthOf()) === 320)
     const { x, y } = (await splitter.boundingBox())!
     await page.mouse.move(x, y + 200)
     await page.mouse.down()
     await page.mouse.move(x - 100, y + 200)
     await page.mouse.up()
-    await expect.poll(widthOf).toBe(420)
+    await until(async () => (await widthOf()) === 420)
     await page.reload()
     await panel.waitFor()
-    await expect.poll(widthOf).toBe(420)
+    await until(async () => (await widthOf()) === 420)
     await page.keyboard.press('Home')
   })
 
