@@ -61,6 +61,18 @@ describe.skipIf(CHROMIUM === undefined)('the panel of a conversation', { timeout
     await page.keyboard.press('Home')
   })
 
+  test('End in a field moves the caret of the field', async () => {
+    await using tab = await site.open(path)
+    const { page } = tab
+    const field = page.getByRole('textbox', { name: 'Message' })
+    await field.fill('abc')
+    await page.getByRole('article').first().waitFor()
+    await field.press('Home')
+    await field.press('End')
+    await field.press('d')
+    expect(await field.inputValue()).toBe('abcd')
+  })
+
   test('on a phone the panel is a sheet, which Escape closes', async () => {
     await using tab = await site.open(path, { width: 390, height: 844, isTouch: true })
     const { page } = tab

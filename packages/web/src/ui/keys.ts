@@ -1,4 +1,4 @@
-/** Keys of the page. Single letters work outside of fields only, and a person can switch them off. */
+/** Keys of the page. They work outside of fields, except Escape. A person can switch single letters off. */
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 
 export type KeyBinding = {
@@ -53,7 +53,7 @@ function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return
   if (document.querySelector('dialog[open], [popover]:popover-open') !== null) return
   const isLetter = event.key.length === 1
-  if (isLetter && (isOff || isField(event.target))) return
+  if ((isLetter && isOff) || (event.key !== 'Escape' && isField(event.target))) return
   const sequence = begun !== null && event.timeStamp - begun.at < SEQUENCE_MS ? `${begun.key} ${event.key}` : event.key
   begun = null
   const binding = find(sequence) ?? find(event.key)
