@@ -81,6 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('the panel of a conversation', { timeout
     await sheet.getByRole('tabpanel', { name: 'Changes' }).waitFor()
     expect(await sheet.boundingBox()).toEqual({ x: 0, y: 0, width: 390, height: 844 })
     await tab.shot('panel-phone')
+    expect(await page.evaluate('document.activeElement.id')).toBe('panel-tab-changes')
     await page.keyboard.press('Escape')
     await sheet.waitFor({ state: 'detached' })
     await page.goBack()

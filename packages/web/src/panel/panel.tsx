@@ -106,6 +106,7 @@ function Sheet({ onClose, children }: { onClose: () => void; children: ReactNode
     const dialog = ref.current
     if (dialog === null || dialog.open) return
     dialog.showModal()
+    dialog.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus()
     return () => dialog.close()
   }, [])
   return (
