@@ -27,6 +27,8 @@ describe.skipIf(CHROMIUM === undefined)('the start of a conversation', { timeout
       .getByText(/has no branch relaese/)
       .first()
       .waitFor()
+    await page.getByRole('group', { name: 'Error' }).waitFor()
+    expect(await page.getByText(/has no branch relaese/).count()).toBe(1)
     await tab.shot('start-failed')
     await page.getByRole('link', { name: 'Change repository or branch' }).click()
     await expect.poll(() => page.getByRole('textbox', { name: 'Branch' }).inputValue()).toBe('relaese')

@@ -78,7 +78,8 @@ function PhaseLine({ phase }: { phase: Phase }) {
       <Icon size={14} aria-label={words.phaseStatus[phase.status] ?? phase.status} />
       <span>{words.phase(phase.name)}</span>
       {phase.code === '' ? null : <span className="code">{phase.code}</span>}
-      {phase.detail === '' ? null : <span className="detail">{phase.detail}</span>}
+      {/* The error row below has the reason of a failure. */}
+      {phase.detail === '' || phase.status === 'failed' ? null : <span className="detail">{phase.detail}</span>}
       <span className="took">{phase.from === null || phase.to === null ? '' : durationOf(phase.to - phase.from)}</span>
     </li>
   )
