@@ -23,6 +23,7 @@ export const START_FLAGS = {
 
 export type Start = { model?: string | undefined; workspace?: string | undefined; confirm: PolicyName }
 
+const NO_AGENT = 'All agents of this user were deleted. Create one on the page Settings → Agents of the web UI.'
 const NO_MODEL =
   'no model is configured. Add one in the web UI ("parley open" prints its link), or set LLM_MODEL and LLM_API_KEY for the server, ' +
   'or name one for this conversation with --model and LLM_API_KEY'
@@ -57,7 +58,9 @@ async function profileNamed(client: ParleyClient, name: string): Promise<string 
 async function serversAgent(client: ParleyClient, model: string | undefined): Promise<{ agent_profile_id: string }> {
   if (model === undefined && !(await client.me()).has_model) throw new Error(NO_MODEL)
   const { profiles, active_agent_profile_id: active } = await client.agentProfiles()
-  return { agent_profile_id: active ?? profiles[0]!.id }
+  const chosen = profiles.find(({ id }) => id === active) ?? profiles[0]
+  if (chosen === undefined) throw new Error(NO_AGENT)
+  return { agent_profile_id: chosen.id }
 }
 
 function agentOf(model: string, env: Io['env']) {

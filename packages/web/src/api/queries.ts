@@ -38,16 +38,24 @@ export function refreshLists(client: QueryClient): void {
   void client.invalidateQueries({ queryKey: ['approvals'] })
 }
 
+type AgentProfiles = {
+  profiles: { id: string; name: string; agent_kind: string; llm_profile_ref: string | null }[]
+  active_agent_profile_id: string | null
+}
+
+/** The active profile may have been deleted. */
+const withChosen = (answer: AgentProfiles): AgentProfiles =>
+  answer.profiles.some(({ id }) => id === answer.active_agent_profile_id)
+    ? answer
+    : { ...answer, active_agent_profile_id: null }
+
 /** Name and id of the agent profiles, and the one that is offered first. */
 export function useAgentProfiles() {
-  type Answer = {
-    profiles: { id: string; name: string; agent_kind: string; llm_profile_ref: string | null }[]
-    active_agent_profile_id: string | null
-  }
   return useQuery({
     queryKey: ['agent-profiles'],
-    queryFn: ({ signal }) => get<Answer>('/api/agent-profiles', signal),
+    queryFn: ({ signal }) => get<AgentProfiles>('/api/agent-profiles', signal),
     staleTime: 60_000,
+    select: withChosen,
   })
 }
 
