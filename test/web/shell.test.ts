@@ -39,6 +39,21 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     await page.getByText('Name a repository.').waitFor()
   })
 
+  test('a query that never gets an answer is repeated after growing pauses', async () => {
+    await using tab = await site.open('/')
+    tab.allow(/ERR_FAILED/)
+    const { page } = tab
+    let [failed, asked] = [0, 0]
+    await page.route('**/api/approvals*', (route) => {
+      failed++
+      return route.abort()
+    })
+    page.on('request', (request) => void (asked += Number(request.url().endsWith('/alive'))))
+    await page.reload()
+    await until(() => asked >= 3)
+    expect(failed).toBeLessThan(10)
+  })
+
   test('a task on the home page starts a conversation that asks before risky actions', async () => {
     await using tab = await site.open('/')
     const { page } = tab

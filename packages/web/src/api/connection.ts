@@ -1,4 +1,7 @@
-/** Whether the server answers. The first call without an answer begins to ask it again, with growing pauses, until it answers. */
+/**
+ * Whether the server answers. The first call without an answer begins to ask it again, with growing pauses, until it answers.
+ * Answers to other calls do not end this state: a call that never gets an answer would begin and end it without a pause.
+ */
 import { useSyncExternalStore } from 'react'
 
 export type Connection = {
@@ -11,22 +14,22 @@ export type Connection = {
 const UP: Connection = { downSince: null, nextTryAt: null }
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000]
 
+/** Milliseconds without a missing answer after which the pauses begin again with the shortest one. */
+const STEADY_MS = 30_000
+
 let state = UP
 let failures = 0
+/** Milliseconds since 1970 of the last end of a missing connection. */
+let upSince = -Infinity
 let timer: ReturnType<typeof setTimeout> | undefined
 const listeners = new Set<() => void>()
 
 /** A call or a socket had no answer. */
 export function reportDown(): void {
-  if (state.downSince === null) waitFrom(Date.now())
-}
-
-/** A call or a socket had an answer. */
-export function reportUp(): void {
-  if (state.downSince === null) return
-  clearTimeout(timer)
-  failures = 0
-  set(UP)
+  if (state.downSince !== null) return
+  const now = Date.now()
+  if (now - upSince > STEADY_MS) failures = 0
+  waitFrom(now)
 }
 
 /** Asks the server now. */
@@ -36,8 +39,9 @@ export async function tryNow(): Promise<void> {
   clearTimeout(timer)
   set({ downSince, nextTryAt: null })
   const answer = await fetch('/alive', { credentials: 'omit' }).catch(() => null)
-  if (answer?.ok === true) reportUp()
-  else waitFrom(downSince)
+  if (answer?.ok !== true) return waitFrom(downSince)
+  upSince = Date.now()
+  set(UP)
 }
 
 /** Asks at once when the browser reports a network, or the person returns to the page. */

@@ -1,6 +1,6 @@
 /** Calls of the server that delivered this page. */
 import { browserName } from '../lib/browser-name.ts'
-import { reportDown, reportUp } from './connection.ts'
+import { reportDown } from './connection.ts'
 import { ServerError, sentenceOf } from './errors.ts'
 import { membersOf } from '../log/read.ts'
 import { forgetUser } from './personal.ts'
@@ -96,13 +96,11 @@ async function answerOf(method: string, path: string, options: CallOptions): Pro
   const init: RequestInit = { method, headers, credentials: 'omit', redirect: 'error' }
   if (options.body !== undefined) init.body = JSON.stringify(options.body)
   if (options.signal !== undefined) init.signal = options.signal
-  const response = await fetch(url, init).catch((cause: unknown) => {
+  return fetch(url, init).catch((cause: unknown) => {
     options.signal?.throwIfAborted()
     reportDown()
     throw new ServerError(NO_ANSWER, 0, null, cause)
   })
-  reportUp()
-  return response
 }
 
 async function bodyOf(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
