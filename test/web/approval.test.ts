@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
         return (await decisions(id)).length
       }, POLL)
       .toBe(1)
-    await second.page.locator('.answered').getByText('Approved elsewhere').waitFor()
+    await second.page.locator('.answered').getByText('Approved elsewhere by you in another tab or client').waitFor()
     await card(second.page).waitFor({ state: 'detached' })
     await second.shot('approval-elsewhere')
     expect(await first.page.locator('.answered').count()).toBe(0)

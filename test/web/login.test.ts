@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)('signing in', { timeout: SCENARIO_MS }, 
     await tab.shot('login-link-used')
     // Pasted into the same page, a fresh link only changes the fragment.
     await tab.page.goto(`/#login=${await loginCode(site.server)}`)
-    await tab.page.getByLabel('Task').waitFor()
+    await tab.page.getByRole('heading', { name: 'Welcome to Parley' }).waitFor()
   })
 
   test('a key signs in and is not stored, a new tab joins, and signing out ends all tabs and the session', async () => {
@@ -42,7 +42,7 @@ describe.skipIf(CHROMIUM === undefined)('signing in', { timeout: SCENARIO_MS }, 
     await page.getByLabel('API key').fill(KEY)
     await tab.shot('login')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByLabel('Task').waitFor()
+    await page.getByRole('heading', { name: 'Welcome to Parley' }).waitFor()
     const stored = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')
     expect(stored).not.toContain(KEY)
     expect(stored).toContain('parley.session')

@@ -1,18 +1,17 @@
 /** Shows the batch that waits in this conversation, and the decision when another person has answered. */
-import { Ellipsis } from '../ui/icons.ts'
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { messageOf, server, ServerError } from '../api/server.ts'
-import { membersOf, textOf, timeOf } from '../log/read.ts'
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { messageOf, ServerError } from '../api/server.ts'
 import { type Decision, decisionOf, policyOf, waitingBatch } from '../log/state.ts'
 import { useConversationState, useView } from '../timeline/context.ts'
-import { clockOf } from '../timeline/format.ts'
 import { announce } from '../ui/announce.tsx'
-import { Button } from '../ui/button.tsx'
-import { Menu } from '../ui/menu.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
 import { dock as dockWords } from '../words/dock.en.ts'
 import { ApprovalCard, type Decide } from './card.tsx'
 import { askedOf } from './request.ts'
+import { respond } from './respond.ts'
+
+const AnsweredElsewhere = lazy(async () => ({ default: (await import('./answered-elsewhere.tsx')).AnsweredElsewhere }))
+const PolicyMenu = lazy(async () => ({ default: (await import('./policy-menu.tsx')).PolicyMenu }))
 
 export function ApprovalDock() {
   const { conversation, canAct } = useView()
@@ -32,7 +31,11 @@ export function ApprovalDock() {
     if (batchId !== '' && highest !== undefined) announce(dockWords.announceApproval(highest), 'assertive')
   }, [batchId, highest])
   if (asked === null || answered === asked.batchId)
-    return note === null ? null : <AnsweredElsewhere decision={note} dismiss={dismiss} />
+    return note === null ? null : (
+      <Suspense>
+        <AnsweredElsewhere decision={note} dismiss={dismiss} />
+      </Suspense>
+    )
   const { kind, threshold } = policyOf(asked.policy === undefined ? state : { confirmation_policy: asked.policy })
   return (
     <ApprovalCard
@@ -42,7 +45,11 @@ export function ApprovalDock() {
       decide={canAct ? decide : null}
       isBusy={busyWith === asked.batchId}
       problem={problem}
-      menu={<PolicyMenu />}
+      menu={
+        <Suspense>
+          <PolicyMenu />
+        </Suspense>
+      }
     />
   )
 }
@@ -69,28 +76,19 @@ function useDecision(batchId: string, isChild: boolean) {
     setNote(decision)
     announce(dockWords.answeredElsewhere(decision.isAccepted), 'polite')
   }, [decision])
-  const decide: Decide = ({ isAccepted, reason, stops }) => {
+  const decide: Decide = (answer) => {
     own.current.add(batchId)
     setBusyWith(batchId)
     setProblem('')
-    const body = { accept: isAccepted, batch_id: batchId, ...(reason === '' ? {} : { reason }) }
-    const run = async () => {
-      try {
-        await server.call('POST', conversation.path('/events/respond_to_confirmation'), { body })
-        setAnswered(batchId)
-        // The server stops after a refusal; only a sub-agent's parent continues by itself.
-        if (stops && isChild) await server.call('POST', conversation.path('/interrupt'))
-        if (!stops && !isAccepted && !isChild) await server.call('POST', conversation.path('/run'), { body: {} })
-      } catch (error) {
+    const batch = { batchId, isForSubAgent: isChild, path: (rest: string) => conversation.path(rest) }
+    respond(batch, answer, () => setAnswered(batchId))
+      .catch((error: unknown) => {
         // Another person was first: the decision arrives as an event and is shown then.
         own.current.delete(batchId)
         const isLate = error instanceof ServerError && error.status === 409
         setProblem(isLate ? dockWords.tooLate : messageOf(error))
-      } finally {
-        setBusyWith('')
-      }
-    }
-    void run()
+      })
+      .finally(() => setBusyWith(''))
   }
   return { answered, busyWith, problem, decide, note, dismiss: () => setNote(null) }
 }
@@ -112,77 +110,4 @@ function useMissingActions(ids: readonly string[]): void {
   useEffect(() => {
     for (const id of key === '' ? [] : key.split(',')) void conversation.loadEvent(id)
   }, [conversation, key])
-}
-
-function AnsweredElsewhere({ decision, dismiss }: { decision: Decision; dismiss: () => void }) {
-  return (
-    <div className="answered" role="status">
-      <span>
-        {dockWords.answeredElsewhere(decision.isAccepted)}{' '}
-        {dockWords.answeredBy(decision.actor, clockOf(timeOf(decision.at)))}
-        {decision.reason === null ? null : ` ${decision.reason}`}
-      </span>
-      <Button look="quiet" size="small" onClick={dismiss}>
-        {dockWords.dismiss}
-      </Button>
-    </div>
-  )
-}
-
-/** Changes what this conversation asks about from now on. */
-function PolicyMenu() {
-  const { conversation } = useView()
-  const [problem, setProblem] = useState('')
-  const set = (policy: unknown) => {
-    server
-      .call('POST', conversation.path('/confirmation_policy'), { body: { policy } })
-      .then(() => announce(dockWords.policySet))
-      .catch((error: unknown) => setProblem(messageOf(error)))
-  }
-  const { kind, threshold } = useConversationState(policyKey)
-  return (
-    <>
-      <span className="note problem">{problem}</span>
-      <Menu
-        trigger={<Ellipsis size={16} aria-hidden />}
-        label={dockWords.policyMenu}
-        triggerLabel={dockWords.policyMenu}
-        triggerClass="button button-quiet button-icon"
-        side="above"
-        groups={[
-          {
-            title: dockWords.fromNowOn,
-            items: [
-              {
-                label: words.policy('ConfirmRisky', 'HIGH'),
-                isChosen: kind === 'ConfirmRisky' && threshold === 'HIGH',
-                run: () => set({ kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }),
-              },
-              {
-                label: words.policy('ConfirmRisky', 'MEDIUM'),
-                isChosen: kind === 'ConfirmRisky' && threshold === 'MEDIUM',
-                run: () => set({ kind: 'ConfirmRisky', threshold: 'MEDIUM', confirm_unknown: true }),
-              },
-              {
-                label: words.policy('AlwaysConfirm', ''),
-                isChosen: kind === 'AlwaysConfirm',
-                run: () => set({ kind: 'AlwaysConfirm' }),
-              },
-            ],
-          },
-        ]}
-      />
-    </>
-  )
-}
-
-const policies = new WeakMap<object, { kind: string; threshold: string }>()
-const DEFAULT_POLICY = { kind: 'NeverConfirm', threshold: '' }
-
-function policyKey(state: Parameters<typeof policyOf>[0]): { kind: string; threshold: string } {
-  const policy = membersOf(state['confirmation_policy'])
-  if (textOf(policy['kind']) === '') return DEFAULT_POLICY
-  const known = policies.get(policy) ?? policyOf(state)
-  policies.set(policy, known)
-  return known
 }

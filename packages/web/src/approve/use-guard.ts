@@ -6,7 +6,7 @@ const GUARD_MS = 400
 
 /**
  * Returns a function that says whether a press counts now. The time begins again when `what` changes, and when `element` or one of its
- * neighbours changes its size, which moves the buttons.
+ * neighbours or an element around it changes its size and thereby moves the buttons.
  */
 export function useGuard(element: RefObject<HTMLElement | null>, what: string): () => boolean {
   const movedAt = useRef(Number.POSITIVE_INFINITY)
@@ -23,7 +23,7 @@ export function useGuard(element: RefObject<HTMLElement | null>, what: string): 
       if (now !== place) movedAt.current = performance.now()
       place = now
     })
-    observer.observe(dock)
+    for (let around: HTMLElement | null = dock; around !== null; around = around.parentElement) observer.observe(around)
     for (const child of dock.children) observer.observe(child)
     const moved = () => (movedAt.current = performance.now())
     addEventListener('resize', moved)

@@ -1,19 +1,11 @@
 /** Tools without a view of their own: arguments and result as a tree. */
 import { Plug, Puzzle, Wrench, Bot } from '../../ui/icons.ts'
 import { membersOf, textOf } from '../../log/read.ts'
-import { Output } from '../../text/output.tsx'
-import { Markdown } from '../../text/markdown.tsx'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'
-import { Json } from './json.tsx'
+import { argumentsOf } from './arguments.ts'
+import { lazyBody } from './lazy-body.tsx'
 import type { ToolView } from './view.ts'
-
-/** The arguments without the members that the server adds. */
-function argumentsOf({ action }: Call): unknown {
-  if (action['kind'] === 'MCPToolAction') return action['data']
-  const { kind: _kind, ...rest } = action
-  return rest
-}
 
 /** The shortest text among the arguments that says what the call is about. */
 function aboutOf(call: Call): string {
@@ -26,12 +18,7 @@ function aboutOf(call: Call): string {
 export const unknown: ToolView = {
   icon: Wrench,
   summary: (call) => ({ verb: words.called, object: [call.tool, aboutOf(call)].filter(Boolean).join(' ') }),
-  Body: ({ call }) => (
-    <>
-      <Json value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
-      {call.output === '' ? null : <Output text={call.output} label={words.resultOf(call.tool)} />}
-    </>
-  ),
+  Body: lazyBody('ArgumentsBody'),
 }
 
 export const mcp: ToolView = { ...unknown, icon: Plug }
@@ -53,18 +40,5 @@ export const subAgent: ToolView = {
       textOf(call.action['description']) || textOf(call.action['name']) || textOf(call.action['prompt']) || call.tool,
     facts: textOf(call.observation['status']) || null,
   }),
-  Body: ({ call }) => (
-    <>
-      {textOf(call.action['prompt']) === '' ? (
-        <Json value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
-      ) : (
-        <Markdown text={textOf(call.action['prompt'])} />
-      )}
-      {call.output === '' ? null : (
-        <div className="result">
-          <Markdown text={call.output} />
-        </div>
-      )}
-    </>
-  ),
+  Body: lazyBody('SubAgentBody'),
 }
