@@ -9,12 +9,11 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { webFiles } from '../../scripts/web-files.ts'
 import { root } from '../source-files.ts'
-import { chromiumPath } from './chromium.ts'
+import { CHROMIUM } from './chromium.ts'
+
+export { CHROMIUM }
 
 const SHOTS = join(root, 'artifacts', 'web')
-
-/** The installed Chromium; undefined without one. */
-export const CHROMIUM = chromiumPath
 
 /** Milliseconds for a scenario on a loaded machine. */
 export const SCENARIO_MS = 60_000

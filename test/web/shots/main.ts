@@ -6,7 +6,7 @@ import { startScriptedModel } from '../../../packages/server/testing/scripted-mo
 import { startServerProcess, TEST_KEY } from '../../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../../packages/server/testing/temp.ts'
 import { until } from '../../../packages/server/testing/until.ts'
-import { chromiumPath } from '../chromium.ts'
+import { CHROMIUM } from '../chromium.ts'
 import { root } from '../../source-files.ts'
 import { answerOf, TASKS, writeProject } from './project.ts'
 
@@ -23,7 +23,7 @@ type Shot = {
   size?: { width: number; height: number }
 }
 
-if (chromiumPath === undefined) throw new Error('no Chromium is in the PATH: install chromium, and try again')
+if (CHROMIUM === undefined) throw new Error('no Chromium is in the PATH: install chromium, and try again')
 mkdirSync(FOLDER, { recursive: true })
 await using dir = await tempDir()
 const project = dir.file('invoices')
@@ -31,7 +31,7 @@ writeProject(project)
 await using model = await startScriptedModel({ respond: ({ view }) => answerOf(view, project) })
 await using server = await startServerProcess({ dataDir: dir.file('data') })
 const browser: Browser = await chromium.launch({
-  executablePath: chromiumPath,
+  executablePath: CHROMIUM,
   args: ['--no-sandbox', '--disable-gpu'],
 })
 try {
