@@ -2,7 +2,7 @@
 export const agents = {
   list: 'Sub-agents',
   empty: 'No sub-agents',
-  emptyText: 'When the agent hands work to another one, it appears here with its state and cost.',
+  emptyText: 'A sub-agent that the agent starts appears here with its state and cost.',
   status: {
     running: 'Running',
     waiting: 'Waits for you',
