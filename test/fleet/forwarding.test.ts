@@ -59,6 +59,7 @@ const STEPS: readonly Step[] = [
   ['POST', `${C}/switch_llm`, () => ({ llm: { model: 'openai/scripted', usage_id: 'x' } })],
   ['POST', `${C}/switch_profile`, () => ({ profile_name: 'none' })],
   ['POST', `${C}/switch_acp_model`, () => ({ model: 'none' })],
+  ['PUT', `${C}/credential-bindings/{secret_name}`, () => ({ url: 'https://example.com/' })],
   ['POST', `${C}/stop`],
   ['POST', `${C}/start`],
   ['DELETE', C],
@@ -71,7 +72,7 @@ async function play(node: TestNode): Promise<string[]> {
   for (const [method, path, body] of STEPS) {
     const { items } = (await owner.call('GET', `/api/conversations/${id}/events/search`)).body
     const event: string = items?.find(({ kind }: Loose) => kind === 'MessageEvent')?.id ?? randomUUID()
-    const url = path.replace('{conversation_id}', id).replace('{event_id}', event)
+    const url = path.replace('{conversation_id}', id).replace('{event_id}', event).replace('{secret_name}', 'A_NAME')
     const { status } = await node.call(method, url, body?.(event))
     results.push(`${method} ${path}: ${status}`)
     await until(async () => {

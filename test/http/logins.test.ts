@@ -183,7 +183,7 @@ describe('on a server with an administrator', () => {
       key: { id: 'environment-0', label: null, expires_at: null },
       session: null,
       without_keys: false,
-      features: [],
+      features: ['demo'],
       has_model: false,
     })
   })
@@ -209,7 +209,7 @@ test('without keys there is no login, and every request is the user of the serve
     key: null,
     session: null,
     without_keys: true,
-    features: [],
+    features: ['demo'],
     has_model: false,
   })
   for (const path of ['/api/auth/sessions', '/api/auth/codes'])

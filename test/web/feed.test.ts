@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)('the feed of a page', { timeout: SCENARI
       .click()
     await page.getByText('git push --force origin main').waitFor()
     await site.server.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, { accept: false })
-    await page.getByText('Nothing waits for you').waitFor()
+    await page.getByText('Answered elsewhere', { exact: true }).waitFor()
     await expect.poll(() => page.title(), POLL).not.toMatch(/^\(/)
     await site.server.call('PATCH', `/api/conversations/${id}`, { title: 'Another title' })
     await page.getByRole('navigation').first().getByText('Another title').waitFor()
@@ -62,7 +62,7 @@ describe.skipIf(CHROMIUM === undefined)('the feed of a page', { timeout: SCENARI
       if (response.url().includes('/api/')) received.push(await response.text().catch(() => ''))
     })
     await theirs.page.reload()
-    await theirs.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor()
+    await theirs.page.getByRole('heading', { name: 'Welcome to Parley' }).waitFor()
     await until(() => received.some((text) => text.includes('"lists"')))
     const id = await converse(site.server, 'A title of mine', 'hello', 'finished')
     // What comes after it arrives, so it would have arrived as well.

@@ -7,6 +7,8 @@ export type FeedSocketDeps = {
   onFrame: (frame: Readonly<Record<string, unknown>>) => void
   /** The server has answered on a new connection. */
   onOpen: () => void
+  /** The server refuses the token of this page. */
+  onRefused: () => void
 }
 
 /** Milliseconds between attempts: at first, and at most. */
@@ -76,8 +78,8 @@ export class FeedSocket {
       clearTimeout(late)
       if (this.#socket !== socket) return
       this.#socket = null
-      // The login sheet opens when a call is refused; a new session connects again.
-      if (code === AUTHENTICATION_FAILED) return void server.call('GET', '/api/me').catch(() => undefined)
+      // A new session connects again.
+      if (code === AUTHENTICATION_FAILED) return this.#deps.onRefused()
       const most = Math.min(MOST_MS, FIRST_MS * 2 ** this.#attempts++)
       this.#timer = setTimeout(() => this.reconnect(), most * (0.5 + Math.random() / 2))
     })

@@ -46,6 +46,7 @@ export function followFeed(client: QueryClient, onNewBuild: () => void): () => v
   const socket = new FeedSocket({
     request: () => ({ subscribe: 'feed', after: last ?? null }),
     onOpen: () => void checkBuild(),
+    onRefused: () => void client.invalidateQueries({ queryKey: ['me'] }),
     onFrame(frame) {
       last = frame['n'] ?? last
       takeFrame(client, frame, due)

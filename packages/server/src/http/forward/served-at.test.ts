@@ -43,10 +43,12 @@ const SERVED = {
     'POST /api/conversations/{conversation_id}/switch_llm',
     'POST /api/conversations/{conversation_id}/switch_profile',
     'POST /v1/chat/completions',
+    'PUT /api/conversations/{conversation_id}/credential-bindings/{secret_name}',
   ],
   here: [
     'GET /api/conversations/{conversation_id}',
     'GET /api/conversations/{conversation_id}/agent_final_response',
+    'GET /api/conversations/{conversation_id}/events',
     'GET /api/conversations/{conversation_id}/events/count',
     'GET /api/conversations/{conversation_id}/events/find',
     'GET /api/conversations/{conversation_id}/events/outline',
