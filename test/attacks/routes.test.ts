@@ -2,6 +2,8 @@
  * Every served route under the key of another user: with the ids and names of one user's things, and with every path that leads to them.
  * The list comes from the server, so a new route without an entry fails.
  */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyFor, filled, routesOf, type ServedRoute } from '../conversation-service/routes.ts'
 import { ANNS, closedDirectories, closedFiles, openAttackBench, type AttackBench } from './bench.ts'
@@ -39,6 +41,10 @@ async function plant(): Promise<typeof ids> {
   const cwd = bench.data('users', 'ann')
   const { session } = await store('POST', '/api/auth/sessions', { label: ANNS })
   const { command_id } = await store('POST', '/api/bash/execute_bash_command', { command: `echo ${ANNS}`, cwd })
+  const saved = { id: SAVED, name: ANNS, path: SAVED }
+  await store('POST', '/api/workspaces', { workspaces: [saved] })
+  await store('POST', '/api/workspaces/parents', { parents: [saved] })
+  for (const kind of KINDS) await store('POST', `/api/${kind}s/install`, { source: folderOf('ann', kind, ANNS) })
   return {
     conversation_id: bench.conversation,
     event_id: command_id,
@@ -49,7 +55,25 @@ async function plant(): Promise<typeof ids> {
     profile_id,
     connection_id,
     session_id: session.id,
+    plugin_name: 'anns',
+    skill_name: 'anns',
   }
+}
+
+/** Path of ann's saved workspace, and of her saved parent. */
+const SAVED = '/saved'
+const KINDS = ['plugin', 'skill'] as const
+
+/** Writes a plugin or a skill with the name `anns` into the user's own folder, and returns its path. */
+function folderOf(user: 'ann' | 'bob', kind: (typeof KINDS)[number], description: string): string {
+  const folder = bench.data('users', user, `${kind}-source`, 'anns')
+  const [file, text] =
+    kind === 'skill'
+      ? ['SKILL.md', `---\nname: anns\ndescription: ${description}\n---\n${description}`]
+      : [join('.claude-plugin', 'plugin.json'), JSON.stringify({ name: 'anns', version: '1.0.0', description })]
+  mkdirSync(join(folder, file, '..'), { recursive: true })
+  writeFileSync(join(folder, file), text)
+  return folder
 }
 
 /** A request with a path: its query, or its body. `files`: the path is that of a file. */
@@ -58,6 +82,12 @@ type PathAttack = { query?: string; body?: (path: string) => unknown; files?: tr
 const agent = { kind: 'Agent', llm: { model: 'scripted/none' }, tools: [] }
 const command = (cwd: string) => ({ command: 'cat *; ls', cwd })
 const project = (project_dir: string) => ({ project_dir })
+/** Sources of an installation: a folder, the repository in it, and a helper program of git. */
+const sources: readonly PathAttack[] = [
+  { body: (source) => ({ source, force: true }) },
+  { body: (path) => ({ source: `file://${path}` }) },
+  { body: (path) => ({ source: `ext::cat ${path}` }) },
+]
 
 /** Members of requests that hold paths of the machine. All are refused with 422. */
 const PATHS: Readonly<Record<string, readonly PathAttack[]>> = {
@@ -78,6 +108,10 @@ const PATHS: Readonly<Record<string, readonly PathAttack[]>> = {
   ],
   'POST /api/hooks': [{ body: project }],
   'POST /api/skills': [{ body: project }],
+  'POST /api/sub-agents': [{ body: project }],
+  'POST /api/plugins/install': sources,
+  'POST /api/skills/install': sources,
+  'POST /api/mcp/test': [{ body: (cwd) => ({ server: { type: 'stdio', command: 'true', cwd } }) }],
   'POST /api/bash/start_bash_command': [{ body: command }],
   'POST /api/bash/execute_bash_command': [{ body: command }],
   'GET /api/git/changes': [{ query: 'path' }],
@@ -153,6 +187,22 @@ const OWN: ReadonlySet<string> = new Set([
   'POST /api/agent-profiles/{name}/rename',
   'POST /api/agent-profiles/{profile_id}/activate',
   'POST /api/agent-profiles/{name}/materialize',
+  'GET /api/workspaces',
+  'POST /api/workspaces',
+  'DELETE /api/workspaces',
+  'POST /api/workspaces/parents',
+  'DELETE /api/workspaces/parents',
+  'POST /api/plugins',
+  'GET /api/plugins/installed',
+  'GET /api/plugins/installed/{plugin_name}',
+  'PATCH /api/plugins/installed/{plugin_name}',
+  'DELETE /api/plugins/installed/{plugin_name}',
+  'POST /api/plugins/installed/{plugin_name}/refresh',
+  'GET /api/skills/installed',
+  'GET /api/skills/installed/{skill_name}',
+  'PATCH /api/skills/installed/{skill_name}',
+  'DELETE /api/skills/installed/{skill_name}',
+  'POST /api/skills/installed/{skill_name}/refresh',
 ])
 
 /** Routes of administrators: 403 for every other key. */
@@ -181,7 +231,28 @@ const FOR_ALL: ReadonlySet<string> = new Set([
   'GET /api/llm/providers',
   'GET /api/llm/models',
   'GET /api/llm/models/verified',
+  'POST /api/conversations/prepare-for-sandbox-pause',
+  'GET /api/plugins/marketplace',
+  'GET /api/skills/marketplace',
+  'POST /api/skills/sync',
+  'POST /api/mcp/oauth/start',
+  'GET /api/mcp/oauth/status/{job_id}',
+  'POST /api/mcp/oauth/callback/{job_id}',
+  'GET /api/vscode/status',
+  'GET /api/vscode/url',
+  'GET /api/desktop/url',
+  'GET /api/llm/subscription/openai/models',
+  'GET /api/llm/subscription/openai/status',
+  'POST /api/llm/subscription/openai/device/start',
+  'POST /api/llm/subscription/openai/device/poll',
+  'POST /api/llm/subscription/openai/logout',
 ])
+
+/** The query of a route whose things are not named by its path. */
+const QUERIES: Readonly<Record<string, string>> = {
+  'DELETE /api/workspaces': `?path=${SAVED}`,
+  'DELETE /api/workspaces/parents': `?path=${SAVED}`,
+}
 
 const nameOf = ({ method, path }: ServedRoute): string => `${method} ${path}`
 const namesConversation = ({ names }: ServedRoute): boolean => names.includes('conversation_id')
@@ -226,6 +297,10 @@ describe('the ids and names of a stranger', () => {
       '/api/llm/provider-connections',
       '/api/bash/bash_events/search',
       '/api/auth/sessions',
+      '/api/workspaces',
+      '/api/plugins/installed',
+      '/api/plugins/installed/anns',
+      '/api/skills/installed',
     ])
       texts[path] = (await bench.as('ann', 'GET', path)).text
     return texts
@@ -238,13 +313,26 @@ describe('the ids and names of a stranger', () => {
     const asked = routes.filter((route) => namesConversation(route) || OWN.has(nameOf(route)))
     expect(asked.length).toBeGreaterThan(80)
     for (const route of asked) {
-      const answer = await bench.as('bob', route.method, filled(route.path, ids), bodyFor(route.method, route.path))
+      const name = nameOf(route)
+      const target = filled(route.path, ids) + (QUERIES[name] ?? '')
+      const answer = await bench.as('bob', route.method, target, bodyFor(route.method, route.path))
       if (answer.text.includes(ANNS) || answer.status >= 500)
-        found.push([nameOf(route), answer.status, answer.text.slice(0, 200)])
+        found.push([name, answer.status, answer.text.slice(0, 200)])
     }
     expect(found).toEqual([])
     expect(await shown()).toEqual(before)
   }, 60_000)
+
+  test.each(KINDS)('are free for a %s that another user installs by force, and the first one stays', async (kind) => {
+    const before = await shown()
+    const source = folderOf('bob', kind, 'of bob')
+    const installed = await bench.as('bob', 'POST', `/api/${kind}s/install`, { source, force: true })
+    expect([installed.status, installed.json.name, installed.json.source]).toEqual([200, 'anns', source])
+    const list = await bench.as('bob', 'GET', `/api/${kind}s/installed`)
+    expect(list.json[`${kind}s`].map((each: { description: string }) => each.description)).toEqual(['of bob'])
+    expect((await bench.as('bob', 'DELETE', `/api/${kind}s/installed/anns`)).status).toBe(200)
+    expect(await shown()).toEqual(before)
+  })
 
   test('are refused by the routes of administrators', async () => {
     for (const name of ADMINS) {
@@ -254,4 +342,16 @@ describe('the ids and names of a stranger', () => {
       expect([name, status]).toEqual([name, 403])
     }
   })
+})
+
+test('routes whose answers are the same for all users give both users one answer', async () => {
+  const found: unknown[] = []
+  for (const name of FOR_ALL) {
+    const [method = '', path = ''] = name.split(' ')
+    const ask = (who: 'ann' | 'bob') => bench.as(who, method, filled(path, {}), bodyFor(method, path))
+    const [anns, bobs] = [await ask('ann'), await ask('bob')]
+    if (anns.status !== bobs.status || anns.text !== bobs.text || [422, 500].includes(anns.status))
+      found.push([name, anns.status, bobs.status, anns.text.slice(0, 200), bobs.text.slice(0, 200)])
+  }
+  expect(found).toEqual([])
 })

@@ -22,6 +22,8 @@ export const filled = (path: string, values: Readonly<Record<string, string>>): 
 
 const LLM = { model: 'openai/scripted', api_key: 'a-key-of-the-model' }
 
+const WORKSPACE = { id: '/saved', name: 'Taken over', path: '/saved' }
+
 /** Valid bodies, so that an answer depends on the resource and not on the body. */
 export function bodyFor(method: string, path: string): unknown {
   const bodies: Record<string, unknown> = {
@@ -44,6 +46,14 @@ export function bodyFor(method: string, path: string): unknown {
     'POST /api/profiles/{name}/rename': { new_name: 'taken-over' },
     'POST /api/agent-profiles/{name}': { llm_profile_ref: 'none' },
     'POST /api/agent-profiles/{name}/rename': { new_name: 'taken-over' },
+    'PATCH /api/plugins/installed/{plugin_name}': { enabled: false },
+    'PATCH /api/skills/installed/{skill_name}': { enabled: false },
+    'POST /api/plugins': {},
+    'POST /api/workspaces': { workspaces: [WORKSPACE] },
+    'POST /api/workspaces/parents': { parents: [WORKSPACE] },
+    'POST /api/mcp/oauth/start': { server: { type: 'http', url: 'https://mcp.example/' } },
+    'POST /api/mcp/oauth/callback/{job_id}': { callback_url: 'https://mcp.example/?code=x' },
+    'POST /api/llm/subscription/openai/device/poll': { device_code: 'x' },
   }
   return bodies[`${method} ${path}`]
 }
