@@ -3,13 +3,13 @@ import { type Cases, detail, invalid, TEXT, UNKNOWN } from './case.ts'
 
 const subscription = '/api/llm/subscription/openai'
 const notConnected = { vendor: 'openai', connected: false, account_email: null, expires_at: null }
-const disabled = { detail: TEXT, exception: TEXT }
+const noAddress = { url: null, message: TEXT }
 const binding = (id: string) => `/api/conversations/${id}/credential-bindings/KEY`
 
 export const notAvailableCases: Cases = {
   'GET /api/vscode/status': [{ says: 'none', status: 200, shape: { running: false, enabled: false, message: TEXT } }],
-  'GET /api/vscode/url': [{ says: 'none', status: 503, shape: disabled }],
-  'GET /api/desktop/url': [{ says: 'none', status: 503, shape: disabled }],
+  'GET /api/vscode/url': [{ says: 'none', status: 200, shape: noAddress }],
+  'GET /api/desktop/url': [{ says: 'none', status: 200, shape: noAddress }],
   [`GET ${subscription}/models`]: [{ says: 'none', status: 200, shape: { vendor: 'openai', models: [] } }],
   [`GET ${subscription}/status`]: [{ says: 'none', status: 200, shape: notConnected }],
   [`POST ${subscription}/device/start`]: [{ says: 'not supported', status: 400, shape: detail() }],

@@ -8,8 +8,11 @@ import { map } from '../lists.ts'
 import { endpoint } from './endpoint.ts'
 
 const keyed = { auth: 'session_key' } as const
-const url = (description: string) =>
-  ({ status: 200, schema: z.object({ url: z.string().nullable() }), description }) as const
+const noAddress = {
+  status: 200,
+  schema: z.object({ url: z.string().nullable(), message: z.string() }),
+  description: 'Always null, with the reason',
+} as const
 
 export const getVscodeStatus = endpoint({
   operationId: 'getVscodeStatus',
@@ -32,10 +35,10 @@ export const getVscodeUrl = endpoint({
   tag: 'VS Code',
   method: 'GET',
   path: '/api/vscode/url',
-  description: 'Refuses: this server has no editor.',
+  description: 'Returns no address: this server has no editor.',
   query: z.object({ base_url: z.string().optional(), workspace_dir: z.string().optional() }),
-  ok: url('Never returned'),
-  errors: [503],
+  ok: noAddress,
+  errors: [],
 })
 
 export const getDesktopUrl = endpoint({
@@ -44,10 +47,10 @@ export const getDesktopUrl = endpoint({
   tag: 'Desktop',
   method: 'GET',
   path: '/api/desktop/url',
-  description: 'Refuses: this server has no desktop.',
+  description: 'Returns no address: this server has no desktop.',
   query: z.object({ base_url: z.string().optional() }),
-  ok: url('Never returned'),
-  errors: [503],
+  ok: noAddress,
+  errors: [],
 })
 
 export const SubscriptionStatus = z.object({

@@ -1,4 +1,4 @@
-/** Operations whose part this server does not have: refusals that clients show. Source: agent-server-wire.md 1.13. */
+/** Operations whose part this server does not have: answers that clients show. Source: agent-server-wire.md 1.13. */
 import {
   endSubscription,
   getDesktopUrl,
@@ -14,18 +14,19 @@ import {
   startSubscriptionLogin,
 } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
-import { type Answer, detail } from '../core/errors.ts'
+import { detail } from '../core/errors.ts'
 import { ok, openRoute, route } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
 
 const NO_EDITOR = 'VS Code is not available: this server does not include it.'
+const NO_DESKTOP = 'A desktop is not available: this server does not include one.'
 const NOT_CONNECTED = { vendor: 'openai', connected: false, account_email: null, expires_at: null }
 
 export function notAvailableRoutes(conversations: Pick<Conversations, 'info'>): Route[] {
   return [
     route(getVscodeStatus, async () => ok(getVscodeStatus, { running: false, enabled: false, message: NO_EDITOR })),
-    route(getVscodeUrl, async () => disabled(NO_EDITOR)),
-    route(getDesktopUrl, async () => disabled('A desktop is not available: this server does not include one.')),
+    route(getVscodeUrl, async () => ok(getVscodeUrl, { url: null, message: NO_EDITOR })),
+    route(getDesktopUrl, async () => ok(getDesktopUrl, { url: null, message: NO_DESKTOP })),
     route(listSubscriptionModels, async () => ok(listSubscriptionModels, { vendor: 'openai', models: [] })),
     route(getSubscriptionStatus, async () => ok(getSubscriptionStatus, NOT_CONNECTED)),
     route(startSubscriptionLogin, async () => {
@@ -46,6 +47,3 @@ export function notAvailableRoutes(conversations: Pick<Conversations, 'info'>): 
 }
 
 const NOT_DEFERRED = detail(404, 'This server is configured when it starts. It takes no configuration afterwards.')
-
-/** Clients of this API read the reason of a 503 in `exception`. */
-const disabled = (text: string): Answer => ({ status: 503, body: { detail: text, exception: `503: ${text}` } })
