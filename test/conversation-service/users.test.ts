@@ -1,5 +1,6 @@
 /** Two users of one server, on every route that it serves. */
 import { randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { openSocket } from '../../packages/server/testing/socket.ts'
@@ -51,7 +52,14 @@ beforeAll(async () => {
   await made('POST', '/api/settings/mcp/anns', { command: 'true' })
   const command = await made('POST', '/api/bash/execute_bash_command', { command: 'echo of ann' })
   const { profiles } = await made('GET', '/api/agent-profiles')
-  const common = { secret_id: 'ANNS', settings_key: 'anns', connection_id, profile_id: profiles[0].id }
+  const source = dir.file('data', 'users', 'ann', 'anns')
+  mkdirSync(`${source}/.claude-plugin`, { recursive: true })
+  writeFileSync(`${source}/.claude-plugin/plugin.json`, JSON.stringify({ name: 'anns', description: 'Plugin of ann' }))
+  writeFileSync(`${source}/SKILL.md`, '---\nname: anns\ndescription: Skill of ann\n---\nText of ann')
+  for (const kind of ['plugins', 'skills']) await made('POST', `/api/${kind}/install`, { source })
+  await made('POST', '/api/workspaces', { workspaces: [{ id: '/anns', name: 'Saved of ann', path: '/anns' }] })
+  const installed = { plugin_name: 'anns', skill_name: 'anns' }
+  const common = { secret_id: 'ANNS', settings_key: 'anns', connection_id, profile_id: profiles[0].id, ...installed }
   anns = [
     { ...common, conversation_id: own, event_id: items[0].id, name: 'anns', file_path: 'a.txt' },
     { ...common, conversation_id: received, event_id: event.id, name: 'annsAgent', file_path: 'a.txt' },
@@ -71,6 +79,8 @@ const nobodys = (): Record<string, string> => ({
   connection_id: randomUUID(),
   profile_id: randomUUID(),
   name: 'nobodys',
+  plugin_name: 'nobodys',
+  skill_name: 'nobodys',
   file_path: 'a.txt',
 })
 
@@ -88,6 +98,9 @@ async function everythingOfAnn(): Promise<string> {
     '/api/agent-profiles',
     '/api/llm/provider-connections',
     '/api/bash/bash_events/search',
+    '/api/plugins/installed',
+    '/api/skills/installed',
+    '/api/workspaces',
   ]
   const answers = await Promise.all(paths.map((path) => as('ann', 'GET', path)))
   for (const [at, { status }] of answers.entries()) expect(status, paths[at]).toBe(200)
