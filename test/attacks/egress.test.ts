@@ -171,6 +171,8 @@ describe('where public addresses are allowed, and one relay', () => {
       ['agent_settings_diff', 'verification', 'critic_server_url'],
     ],
     ['POST', '/api/settings/mcp/files', { url: PRIVATE }, ['url']],
+    ['POST', '/api/mcp/test', { server: { type: 'http', url: PRIVATE } }, ['server', 'url']],
+    ['POST', '/api/mcp/oauth/start', { server: { type: 'sse', url: PRIVATE } }, ['server', 'url']],
     ['POST', '/api/profiles/mine', { llm: { model: 'openai/x', base_url: PRIVATE } }, ['llm', 'base_url']],
     [
       'POST',

@@ -2,7 +2,7 @@
  * Every served route under the key of another user: with the ids and names of one user's things, and with every path that leads to them.
  * The list comes from the server, so a new route without an entry fails.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyFor, filled, routesOf, type ServedRoute } from '../conversation-service/routes.ts'
@@ -332,6 +332,26 @@ describe('the ids and names of a stranger', () => {
     expect(list.json[`${kind}s`].map((each: { description: string }) => each.description)).toEqual(['of bob'])
     expect((await bench.as('bob', 'DELETE', `/api/${kind}s/installed/anns`)).status).toBe(200)
     expect(await shown()).toEqual(before)
+  })
+
+  test.each(KINDS)('lead to no %s of another user through a folder below the source, or a link', async (kind) => {
+    const target = folderOf('ann', kind, ANNS)
+    const bobs = bench.data('users', 'bob', `${kind}-links`)
+    mkdirSync(bobs, { recursive: true })
+    symlinkSync(target, join(bobs, 'folder'))
+    mkdirSync(join(bobs, 'file'))
+    const main = kind === 'skill' ? 'SKILL.md' : '.claude-plugin'
+    symlinkSync(join(target, main), join(bobs, 'file', main))
+    const found: unknown[] = []
+    for (const repo_path of ['folder', `../../ann/${kind}-source/anns`, target, 'file', null]) {
+      const body = { source: bobs, repo_path, force: true }
+      const { status, text } = await bench.as('bob', 'POST', `/api/${kind}s/install`, body)
+      if (text.replaceAll(target, '').includes(ANNS) || ![400, 422].includes(status))
+        found.push([repo_path, status, text])
+    }
+    const list = await bench.as('bob', 'GET', `/api/${kind}s/installed`)
+    if (list.text.includes(ANNS)) found.push(list.text)
+    expect(found).toEqual([])
   })
 
   test('are refused by the routes of administrators', async () => {
