@@ -28,6 +28,16 @@ async function notRefused(
 }
 
 describe('the key of another user', () => {
+  test('reads none of these files with the program of an MCP server that is tried', async () => {
+    const targets = closedFiles(bench).filter((path) => !path.startsWith('/proc'))
+    const script = `cat "$@" > copied; echo yes > ran`
+    const server = { type: 'stdio', command: 'sh', args: ['-c', script, 'sh', ...targets] }
+    const { status, json, text } = await bench.as('bob', 'POST', '/api/mcp/test', { server })
+    expect([status, json.ok, text.includes(ANNS)]).toEqual([200, false, false])
+    const own = (name: string) => readFileSync(bench.data('users', 'bob', name), 'utf8')
+    expect([own('ran'), own('copied')]).toEqual(['yes\n', ''])
+  })
+
   test('downloads no file of the data directory, of a workspace, of a home or of a process', async () => {
     expect(await notRefused(closedFiles(bench), (path) => get('bob', `/api/file/download?path=${q(path)}`))).toEqual([])
   })
